@@ -25,6 +25,7 @@ from narrows.media.schedule import NOT_KEPT
 from narrows.metrics.queue.first_drain import Drain
 from narrows.report.build import Built
 from narrows.runs import archive
+from narrows.runs.archive import without_turns
 from narrows.runs.capacity import medium_bps
 from narrows.runs.find import once, runs_below
 from narrows.runs.load import load
@@ -98,7 +99,7 @@ def test_verdicts_on_speed_tests_are_the_same_without_packets(tmp_path: Path) ->
 def test_a_shard_for_a_study_has_what_its_claims_read_and_no_more(tmp_path: Path) -> None:
     runs = [stored(one) for one in grid(seeds=1, rates_mbps=(100,))]
     file, asked = tmp_path / "a.runs.parquet", only_asked(runs, "aqm")
-    archive.write(asked, file, turns=False)
+    archive.write(asked, file)
     again = load(file)
     mine = [module.judge.claim.id for module in claims("aqm")]
     assert judge_all(again, mine) == judge_all(runs, mine)
@@ -114,7 +115,7 @@ def test_a_schedule_that_is_not_kept_leaves_its_rate_unknown(tmp_path: Path) -> 
         'down = bulk(stop="1 s")\n',
     ).media
     plan = one.plan.model_copy(update={"media": media})
-    archive.write([dataclasses.replace(one, plan=plan)], tmp_path / "a.runs.parquet", turns=False)
+    archive.write([dataclasses.replace(one, plan=without_turns(plan))], tmp_path / "a.runs.parquet")
     (again,) = load(tmp_path / "a.runs.parquet")
     assert {medium.turns for medium in again.plan.media} == {NOT_KEPT}
     assert medium_bps(plan, "down") == pytest.approx(20e6, rel=0.15)  # it fades

@@ -31,7 +31,7 @@ def archive(
     narrows paths says of them: about a kilobyte a run. Readers take all shards below a directory, so a
     new batch is a new file. Failed runs are left out, and so are runs without a speed test, a probe, a
     flow tap or a capture. With --for a run has only what the claims of that study read of it today,
-    and a medium below IP not the turns of its schedule, which are most of its plan.
+    and a medium below IP not the turns of its schedule, most of its plan, unless a verdict rests on them.
     """
     from narrows.paths.of_runs import with_logs
     from narrows.runs import archive as file
@@ -62,7 +62,7 @@ def archive(
             remedy="keep the files that they were imported from",
         )
     runs = with_logs(runs)
-    kept = file.write(only_asked(runs, study) if study else runs, out, turns=not study)
+    kept = file.write(only_asked(runs, study) if study else runs, out)
     left = f", {len(runs) - kept} left out" if len(runs) > kept else ""
     left += f", {counted(imported, 'run')} imported from Flent left out" if imported else ""
     typer.echo(f"{counted(kept, 'run')}{left}, {out.stat().st_size / 1e3:.0f} kB: {out}")

@@ -47,12 +47,9 @@ def whom(row: Mapping[str, Any]) -> str:
     """Which connection, how much it sent and how fast: what a sentence on it begins with."""
     to = "client" if row["sender"] == "server" else "server"
     rate = "" if row["throughput_bps"] is None else f" at {row['throughput_bps'] / 1e6:.3g} Mbit/s"
-    ends = [f"{_address(row[end])}:{row[f'{end}_port']}" for end in (row["sender"], to)]
+    both = [(row[end], row[f"{end}_port"]) for end in (row["sender"], to)]
+    ends = [f"[{address}]:{port}" if ":" in address else f"{address}:{port}" for address, port in both]
     return f"{' → '.join(ends)}, {row['payload_bytes'] / 1e6:.3g} MB{rate}"
-
-
-def _address(text: str) -> str:
-    return f"[{text}]" if ":" in text else text
 
 
 def _scored(row: Mapping[str, Any]) -> str:

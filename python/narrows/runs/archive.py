@@ -47,10 +47,7 @@ FORMAT = 3
 SERIES = ("jain_series", "share_series")
 ReadSeries = Callable[[str], pl.DataFrame]
 FRAMES = ("table", "jain_series", "share_series")
-MANIFEST = (
-    "run_id", "engine", "kernel", "agent", "plan_hash", "until_settled", "resources", "warnings",
-    "written_at",
-)  # fmt: skip
+MANIFEST = ("engine", "kernel", "agent", "until_settled", "resources", "warnings", "written_at")
 """What is kept of a manifest."""
 _TAIL: dict[str, Any] = {
     "name": pl.String,
@@ -83,10 +80,10 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def write(runs: Iterable[Observed], path: Path, turns: bool = True) -> int:
-    """Keep the good runs that have numbers or a flow tap, in a new file; how many these are. Without `turns`
-    what a medium carried when is left out. StoreError if there is none, or if the file is there already."""
-    rows = [row for run in runs if run.ok and (row := _row(run, turns)) is not None]
+def write(runs: Iterable[Observed], path: Path) -> int:
+    """Keep the good runs that have numbers or a flow tap, in a new file; how many these are. StoreError if
+    there is none, or if the file is there already."""
+    rows = [row for run in runs if run.ok and (row := _row(run)) is not None]
     if not rows:
         raise StoreError(
             "no good run with a speed test, a probe, a flow tap or a capture, so nothing to keep",
@@ -140,7 +137,7 @@ def read(path: Path) -> list[Observed]:
 # ---- writing -----------------------------------------------------------------------------------------------
 
 
-def _row(run: Observed, turns: bool) -> dict[str, Any] | None:
+def _row(run: Observed) -> dict[str, Any] | None:
     case = None if run.read_many is None else flow_case(run)
     many = None if case is None else run.many
     figures = [
@@ -160,7 +157,7 @@ def _row(run: Observed, turns: bool) -> dict[str, Any] | None:
         "experiment": run.experiment,
         "question": run.question,
         "key": json.dumps(dict(run.key)),
-        "plan": _plan(run.plan, turns),
+        "plan": _plan(run.plan),
         "manifest": json.dumps(_kept(run.manifest)),
         "figures": figures,
         "quantities": found,
@@ -174,12 +171,17 @@ def _row(run: Observed, turns: bool) -> dict[str, Any] | None:
     }
 
 
-def _plan(plan: Plan, turns: bool) -> str:
+def _plan(plan: Plan) -> str:
     """The plan, with the paths of what comes with narrows as they are in any copy of it."""
-    if plan.media and not turns:
-        media = tuple(medium.model_copy(update={"turns": NOT_KEPT}) for medium in plan.media)
-        plan = plan.model_copy(update={"media": media, "moving": None})
     return COPY.sub(r'"path":"narrows/', canonical_json(plan.to_dict()))
+
+
+def without_turns(plan: Plan) -> Plan:
+    """The plan without what a medium below IP carries when, and without the rate that moves by it."""
+    if not plan.media:
+        return plan
+    media = tuple(medium.model_copy(update={"turns": NOT_KEPT}) for medium in plan.media)
+    return plan.model_copy(update={"media": media, "moving": None})
 
 
 def _plain(many: ManyFlows) -> str:

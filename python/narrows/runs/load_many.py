@@ -29,17 +29,14 @@ def reader(folder: Path, plan: Plan) -> Callable[[], ManyFlows | None] | None:
     if plan.flow_tap is None:
         return None
     if (folder / "tcp_flows.parquet").exists():
-        return lambda: many_flows(_tables(folder, plan, _tapped(folder)))
+        files = [folder / f"tcp_{name}.parquet" for name in ("flows", "events", "samples")]
+        return lambda: many_flows(_tables(folder, plan, Sampled(*map(parquet.read, files))))
 
     def from_samples() -> ManyFlows | None:
         sampled = _sampled(folder, plan)
         return None if sampled is None else many_flows(_tables(folder, plan, sampled))
 
     return from_samples
-
-
-def _tapped(folder: Path) -> Sampled:
-    return Sampled(*(parquet.read(folder / f"tcp_{name}.parquet") for name in ("flows", "events", "samples")))
 
 
 def _sampled(folder: Path, plan: Plan) -> Sampled | None:

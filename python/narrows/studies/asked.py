@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from narrows.runs.archive import without_turns
 from narrows.runs.observed import Observed, Quantities
 from narrows.runs.quantities import Kept
 from narrows.store.whose import Name
@@ -51,7 +52,9 @@ class _Quantities:
 
 def only_asked(runs: Sequence[Observed], name: str) -> list[Observed]:
     """The runs of which a claim of the study reads a number, each with what is read, and those with many
-    flows or captures, which are kept as they are. What no claim of today reads, none of tomorrow can."""
+    flows or captures, which are kept as they are; without the turns of media if the verdicts are the same.
+    What no claim of today reads, none of tomorrow can."""
+    ids = [module.judge.claim.id for module in claims(name)]
     watched = [
         dataclasses.replace(
             run,
@@ -60,7 +63,7 @@ def only_asked(runs: Sequence[Observed], name: str) -> list[Observed]:
         )
         for run in runs
     ]
-    judge_all(watched, [module.judge.claim.id for module in claims(name)])
+    verdicts = judge_all(watched, ids)
     found = []
     for run, seen in zip(runs, watched, strict=True):
         figures, numbers = seen.figures, seen.quantities
@@ -71,4 +74,5 @@ def only_asked(runs: Sequence[Observed], name: str) -> list[Observed]:
             found.append(
                 dataclasses.replace(run, figures=figures.read, read_quantities=lambda read=read: read)  # type: ignore[misc]
             )
-    return found
+    bare = [dataclasses.replace(run, plan=without_turns(run.plan)) for run in found]
+    return bare if judge_all(bare, ids) == verdicts else found

@@ -54,9 +54,10 @@ def goresponsiveness(
     thirds = foreign / ROUND_TRIPS
     foreign_mean = _trimmed(thirds, ROUND_TRIPS, trim_percent)
     foreign_p = _percentile(thirds, ROUND_TRIPS, percentile)
+    mean = None if self_mean is None or foreign_mean is None else (self_mean + foreign_mean) / 2.0
     return GoResponsiveness(
         p90_rpm=_per_minute((self_p + foreign_p) / 2.0),
-        mean_rpm=_per_minute(_middle(self_mean, foreign_mean)),
+        mean_rpm=_per_minute(mean),
         self_p90_rpm=_per_minute(self_p),
         self_mean_rpm=_per_minute(self_mean),
         foreign_p90_rpm=_per_minute(foreign_p),
@@ -67,10 +68,6 @@ def goresponsiveness(
 def _per_minute(time_ms: float | None) -> float | None:
     """Round trips per minute; of no time there is no number (Go has +Inf there)."""
     return MS_PER_MINUTE / time_ms if time_ms else None
-
-
-def _middle(one_ms: float | None, other_ms: float | None) -> float | None:
-    return None if one_ms is None or other_ms is None else (one_ms + other_ms) / 2.0
 
 
 def _trimmed(x: Floats, times: int, percent: int) -> float | None:

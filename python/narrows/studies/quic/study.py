@@ -3,7 +3,7 @@
 from narrows.studies.study import Quick, Study
 
 STUDY = Study(
-    title="QUIC stacks behind six queues",
+    title="QUIC stacks behind five queues",
     paper="Reports of users in the trackers of quinn and ngtcp2, and RFCs, each named by its claim",
     quick=Quick(
         ("q1_shares", "q2_changes", "q6_idle"),

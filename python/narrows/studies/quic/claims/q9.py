@@ -6,7 +6,7 @@ AQM = {"queue": ("codel", "fq_codel", "cake")}
 judge = Judge(
     "Q9",
     "An AQM leaves a flow that is alone its link",
-    "RFC 8289, section 1: no negative impact on utilization",
+    "Nichols and Jacobson, Controlling Queue Delay (2012): no negative impact on utilization",
     SHARES,
     by=("link", "queue", "stack"),
     where={"beside": "nothing"},
