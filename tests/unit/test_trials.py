@@ -164,7 +164,7 @@ def test_how_far_trials_differ_is_asked_of_the_length_of_which_there_are_most(tm
     verdict = t23.judge([*few, *many])
     assert verdict.verdict == "holds"
     assert verdict.conditions == "trials of 60 s"
-    assert {n.value for n in verdict.numbers} == {2.0 / 4.0, 2.0 / 4.0}
+    assert {(n.value, n.n) for n in verdict.numbers} == {(2.0 / 4.0, 5)}, "of five trials"
 
 
 def test_rates_of_the_link_are_compared_at_one_length(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ class Item:
     run_ids: tuple[str, ...]
     once: str = ""
     """What several items of a condition are together, of which one counts: a run of several experiments."""
+    n: int = 1
+    """Of how many trials it is the median."""
 
 
 Items = Callable[[Sequence[Observed]], Iterable[Item]]

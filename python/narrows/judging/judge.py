@@ -150,7 +150,7 @@ class Judge:
                 if made is None or made.n < one.least_n:
                     gone.append((one.name, condition))
                 else:
-                    numbers.append(made)
+                    numbers.append(replace(made, n=made.n * items[0].n) if len(items) == 1 else made)
         return numbers, gone
 
     def _marks(self) -> list[Mark]:

@@ -121,7 +121,8 @@ def used(every: Iterable[Summary]) -> tuple[str, ...]:
 def item(of: object, every: Summary | Iterable[Summary], **more: str) -> Item:
     """Something of one summary or of several, under the labels of the first."""
     several = [every] if isinstance(every, Summary) else list(every)
-    return Item(of, {**labels(several[0]), **more}, used(several))
+    n = len(of.rates_mbps) if isinstance(of, Side) else several[0].n
+    return Item(of, {**labels(several[0]), **more}, used(several), n=n)
 
 
 def sides(every: Iterable[Summary]) -> Iterator[Item]:

@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import permutations
 
 from narrows.judging.parts import Mark, Number, Numbers, all_of
@@ -6,12 +7,6 @@ from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired
 
 Triple = tuple[str, str, str]
 COUNT, TRIED = "triples that are not transitive", "triples that all met"
-
-
-def shares(found: Numbers, rate: str) -> dict[tuple[str, str], float]:
-    """What a service gets beside another."""
-    numbers = all_of(found, SHARE.name, rate=rate)
-    return {(each.conditions["service"], each.conditions["beside"]): each.value for each in numbers}
 
 
 def against(got: Mapping[tuple[str, str], float]) -> tuple[int, list[Triple]]:
@@ -28,14 +23,14 @@ def against(got: Mapping[tuple[str, str], float]) -> tuple[int, list[Triple]]:
 def triples(found: Numbers) -> Iterator[Number]:
     """How many at each rate, and the three shares of one of them."""
     for rate in RATES:
-        got = shares(found, rate)
-        tried, others = against(got)
+        numbers = all_of(found, SHARE.name, rate=rate)
+        got = {(each.conditions["service"], each.conditions["beside"]): each for each in numbers}
+        tried, others = against({both: each.value for both, each in got.items()})
         if tried:
-            yield Number(COUNT, "triples", float(len(others)), 1, {"rate": rate})
+            yield Number(COUNT, "triples", float(len(others)), tried, {"rate": rate})
         for a, b, c in others[:1]:
             for service, beside in ((b, a), (c, b), (c, a)):
-                under = {"rate": rate, "service": service, "beside": beside}
-                yield Number("share in one of them", "1", got[service, beside], 1, under, percent=True)
+                yield replace(got[service, beside], name="share in one of them")
 
 
 judge = Paired(
