@@ -36,8 +36,8 @@ MOST_ROWS = 36
 """Conditions on one sheet; with more, runs that differ in the axes that separate least are one row."""
 MOST_WRITTEN = 16
 """Rows that have room for their numbers."""
-LOG_FROM = 8.0
-"""A panel whose largest median is so many times its smallest has a logarithmic axis."""
+LOG_FROM, DECADES_FROM = 8.0, 100.0
+"""A panel whose largest median is so many times its smallest has a logarithmic axis; then decades alone."""
 INCHES_A_ROW, INCHES_A_BARE_ROW = 0.34, 0.19
 WITHIN_A_ROW = 0.8
 """So much of a row its marks take, that they stand nearer to one another than to the next row's."""
@@ -192,7 +192,8 @@ def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
                 )  # fmt: skip
     if medians and min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        is_wide = not written or max(medians) / min(medians) >= DECADES_FROM
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
@@ -205,7 +206,7 @@ def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
     unit = "round trips/min" if is_rpm else "" if own[0].unit == "1" else own[0].unit
     better = f"{own[0].better} is better" if own[0].better and own[0].kind not in (RATE, SHARE) else ""
     axes.set_xlabel(", ".join(filter(None, (unit, better))))
-    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS)))
+    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS if written else NAME_CHARACTERS)))
     axes.grid(True, axis="x")
     axes.tick_params(axis="y", length=0)
 
