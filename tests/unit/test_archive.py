@@ -106,6 +106,20 @@ def test_a_shard_for_a_study_has_what_its_claims_read_and_no_more(tmp_path: Path
     assert 0 < sum(len(list(numbers(one))) for one in again) < sum(len(list(numbers(one))) for one in runs)
 
 
+@pytest.mark.parametrize(
+    ("study", "some"),
+    [("quic", {"experiment": "q2_changes", "stack": "ngtcp2_bbr"}), ("last_hop", {"tool": "iperf3"})],
+)
+def test_a_kept_shard_kept_again_is_judged_the_same(study: str, some: dict[str, str]) -> None:
+    """By what lists all numbers of a run too, and by what a medium carried when."""
+    every = runs_below([data.at("evidence") / study])
+    runs = [run for run in every if some.items() <= {"experiment": run.experiment, **run.key}.items()]
+    ids = [module.judge.claim.id for module in claims(study)]
+    verdicts = judge_all(runs, ids)
+    assert any(verdict.verdict != "not measured" for verdict in verdicts)
+    assert judge_all(only_asked(runs, study), ids) == verdicts
+
+
 def test_a_schedule_that_is_not_kept_leaves_its_rate_unknown(tmp_path: Path) -> None:
     (one, *_) = [stored(one) for one in grid(seeds=1, rates_mbps=(100,))]
     media = planned(

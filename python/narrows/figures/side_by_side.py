@@ -192,7 +192,7 @@ def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
                 )  # fmt: skip
     if medians and min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
         axes.set_xscale("log")
-        is_wide = not written or max(medians) / min(medians) >= DECADES_FROM
+        is_wide = max(medians) / min(medians) >= (DECADES_FROM if written else DECADES_FROM / 4)
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
